@@ -121,7 +121,8 @@ std::string stretches_text(StretchKind kind, const StretchSum& sum) {
   } kWords[] = {{"evaluation", "evaluations", ""},
                 {"stretch", "stretches", " of inference"},
                 {"stretch", "stretches", " after the loop"},
-                {"stretch", "stretches", " of batches whose gradients were never used"}};
+                {"stretch", "stretches", " of batches whose gradients were never used"},
+                {"stretch", "stretches", " between the steps"}};
   static_assert(std::size(kWords) == kStretchKinds);
   const auto& words = kWords[u32(kind) - 1];
   std::string out = many(sum.count, words.one, words.more) + words.rest;

@@ -134,8 +134,8 @@ bool StepEdges::ends_with_window(const StepInfo& step) const {
 
 void StepEdges::end_at(StepEdge& edge, i64 ns, StepCut cut) {
   if (ns >= edge.end_ns && !edge.open) return;
-  bool goes_to_the_end = edge.end_ns >= end_ns_;
-  if (!goes_to_the_end && double(edge.end_ns - ns) < kLeastRest * double(ns - edge.begin_ns)) return;
+  bool goes_to_the_end = edge.end_ns >= end_ns_, stated = edge.step->by == StepBy::option;
+  if (!goes_to_the_end && !stated && double(edge.end_ns - ns) < kLeastRest * double(ns - edge.begin_ns)) return;
   edge.end_ns = std::min(edge.end_ns, ns);
   edge.open = false;
   edge.cut = cut;
@@ -154,13 +154,16 @@ i64 StepEdges::window_end(const StepEdge& edge) const {
 // Between what has ended and what follows in its window.
 void StepEdges::add_rests() {
   std::vector<StepEdge> rests;
+  i64 counts[2] = {};
   for (size_t i = 0; i < edges_.size(); i++) {
     const StepEdge& edge = edges_[i];
     if (!edge.leaves_rest || edge.end_ns >= end_ns_) continue;
     i64 limit = std::min(i + 1 < edges_.size() ? edges_[i + 1].begin_ns : end_ns_, window_end(edge));
     if (double(limit - edge.end_ns) <= kLeastRest * double(edge.end_ns - edge.begin_ns)) continue;
     u32 tid = edge.step ? edge.step->tid : edge.stretch->tid;
-    StretchInfo rest{StretchKind::after_loop, i64(rests.size()), 0, 0, 0, 0, 0, 0, tid};
+    bool between = edge.step && edge.step->by == StepBy::option && i + 1 < edges_.size() && edges_[i + 1].step;
+    StretchKind kind = between ? StretchKind::between : StretchKind::after_loop;
+    StretchInfo rest{kind, counts[between]++, 0, 0, 0, 0, 0, 0, tid};
     rests.push_back({edge.end_ns, limit, false, nullptr, &between_.emplace_back(rest)});
   }
   edges_.insert(edges_.end(), rests.begin(), rests.end());

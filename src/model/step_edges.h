@@ -7,6 +7,9 @@
 //     shows what else its iteration did, so that it is marked and in no average (StepCut::last_update).
 // What then lies before the next step, evaluation or the end is a stretch "After the loop".
 //
+// Where each step is a range that the user names (TPROF_STEP=range:REGEX, nvtx:REGEX), all end with their range, and
+// what lies up to the next one is a stretch "Between the steps".
+//
 // A step in which recording ended ends there. It is marked, and in no average if its update is missing (or its call).
 // If it had that, and what follows takes longer than in any other step, and than it took itself up to there, its loop
 // was over by then: it ends as above.

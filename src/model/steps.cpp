@@ -31,6 +31,8 @@ std::vector<NameTraits> traits_of(const std::vector<std::string>& names) {
   return traits;
 }
 
+bool is_rest(StretchKind kind) { return kind == StretchKind::after_loop || kind == StretchKind::between; }
+
 u32 edge_at(const std::vector<StepEdge>& edges, i64 ns) {
   auto after = std::upper_bound(edges.begin(), edges.end(), ns,
                                 [](i64 value, const StepEdge& edge) { return value < edge.begin_ns; });
@@ -66,6 +68,22 @@ StepEdge whole_span(const Model& model) {
   for (const GpuEvent& e : model.gpu)
     if (model.calls.empty()) hold(e.begin_ns, e.end_ns());
   return edge;
+}
+
+// A label that began in the last step of a loop and goes on behind its last update shows where the iteration ended.
+void end_with_labels(const Model& model, std::vector<StepEdge>& edges) {
+  auto is_last = [](const StepEdge& edge) { return edge.step && edge.cut == StepCut::last_update; };
+  if (std::none_of(edges.begin(), edges.end(), is_last)) return;
+  for (const Event& e : model.events) {
+    if (e.scope != u8(Scope::user) || is_python(e) || e.flags & (kEventClipped | kEventUnfinished)) continue;
+    u32 at = edge_at(edges, e.begin_ns);
+    if (at == kNoEdge || !is_last(edges[at]) || model.threads[e.thread].tid != edges[at].step->tid) continue;
+    StepEdge &edge = edges[at], *next = at + 1 < edges.size() ? &edge + 1 : nullptr;
+    bool meets_rest = next && !next->step && next->begin_ns == edge.end_ns;
+    i64 limit = meets_rest ? next->end_ns : next ? next->begin_ns : model.end_ns;
+    edge.end_ns = std::max(edge.end_ns, std::min(e.end_ns() + kRoundingNs, limit));
+    if (meets_rest) next->begin_ns = edge.end_ns;
+  }
 }
 
 // The activity in a step or stretch.
@@ -167,6 +185,7 @@ void add_steps(Model& model, const Meta& meta, const SpanRequest& request, const
   StepEdges of_recording(meta, request.before_training, model.begin_ns, model.end_ns,
                          request.goes_on || !request.end_ticks, to_ns);
   std::vector<StepEdge> edges = of_recording.all();
+  end_with_labels(model, edges);
   std::erase_if(edges, [&](const StepEdge& edge) {
     bool requested = !edge.step || ((request.first_step < 0 || edge.step->number >= request.first_step) &&
                                     (request.end_step < 0 || edge.step->number < request.end_step));
@@ -184,8 +203,7 @@ void add_steps(Model& model, const Meta& meta, const SpanRequest& request, const
     const StepEdge& edge = edges[i];
     const Content& content = contents[i];
     // Without events it is not written, unless it is known that it has none, or that some were left out.
-    bool tells =
-        edge.stretch ? edge.stretch->left_out || edge.stretch->kind == StretchKind::after_loop : edge.step == &whole;
+    bool tells = edge.stretch ? edge.stretch->left_out || is_rest(edge.stretch->kind) : edge.step == &whole;
     if (content.events == 0 && !tells) continue;
     i64 end = edge.end_ns;
     if (edge.open && content.events)

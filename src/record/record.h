@@ -757,18 +757,20 @@ enum StepFlag : u32 {
 //   inference: calls without gradients in training mode, without a loader: a rollout, sampling
 //   after_loop: made by readers only: what lies behind the last step of a loop
 //   left_over: made by readers only: batches at the program's end whose gradients were never used
+//   between: made by readers only: what lies between two steps whose ends the program states
 #define TPROF_STRETCHES(STRETCH)                          \
   STRETCH(1, evaluation, "Evaluation#", "evaluations")    \
   STRETCH(2, inference, "Inference#", "inferences")       \
   STRETCH(3, after_loop, "After the loop#", "after_loop") \
-  STRETCH(4, left_over, "Left over#", "left_over")
+  STRETCH(4, left_over, "Left over#", "left_over")        \
+  STRETCH(5, between, "Between the steps#", "between")
 
 enum class StretchKind : u32 {
 #define STRETCH(number, name, prefix, key) name = number,
   TPROF_STRETCHES(STRETCH)
 #undef STRETCH
 };
-constexpr u32 kStretchKinds = 4;
+constexpr u32 kStretchKinds = 5;
 struct StretchRecord {
   RecordHead head;
   i64 number;  // of its kind, from 0

@@ -127,10 +127,11 @@ std::vector<std::string> stretch_lines(const Overview& overview, double least_pe
   std::vector<std::string> out;
   for (const auto& [word, kind, sum] : stretches_of(overview)) {
     std::string time = time_text(sum.ns) + " (" + percent_text(span_percent(overview, sum.ns)) + " of the trace)";
-    if (kind != StretchKind::after_loop)
+    bool between = kind == StretchKind::between;
+    if (kind != StretchKind::after_loop && !between)
       out.push_back("Outside the steps, not in the averages: " + stretches_text(kind, sum) + ", " + time);
     else if (span_percent(overview, sum.ns) >= least_percent)
-      out.push_back((sum.count == 1 ? "After the loop: " : "After loops: ") + time);
+      out.push_back((between ? "Between the steps: " : sum.count == 1 ? "After the loop: " : "After loops: ") + time);
   }
   return out;
 }

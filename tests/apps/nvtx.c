@@ -6,6 +6,7 @@
  *   cross      ranges of two domains that cross
  *   fork       a range open across a fork
  *   steps N    N times a range "iteration <i>" around "work"
+ *   ranges N   N times a range "iteration <i>", pushed or started, and one "save" behind it
  *   chunks     ranges open over many chunks of the recording
  *   open       ranges that never end
  *   sleep      pushes for ever, until it is killed */
@@ -159,6 +160,22 @@ static void forks(void) {
   printf("parent pops %d, child %d\n", nvtxRangePop(), status);
 }
 
+static void ranges(int count) {
+  char name[64];
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "iteration %d", i);
+    nvtxRangeId_t id = i % 2 ? nvtxRangeStartA(name) : 0;
+    if (!id) nvtxRangePushA(name);
+    nvtxRangePushA("work");
+    usleep(2000);
+    nvtxRangePop();
+    id ? nvtxRangeEnd(id) : (void)nvtxRangePop();
+    nvtxRangePushA("save");
+    usleep(1000);
+    nvtxRangePop();
+  }
+}
+
 static void steps(int count) {
   char name[64];
   for (int i = 0; i < count; i++) {
@@ -202,6 +219,7 @@ void client(const char* what, int count) {
   if (!strcmp(what, "cross")) cross();
   if (!strcmp(what, "fork")) forks();
   if (!strcmp(what, "steps")) steps(count);
+  if (!strcmp(what, "ranges")) ranges(count);
   if (!strcmp(what, "chunks")) chunks();
   if (!strcmp(what, "open")) stay_open();
   if (!strcmp(what, "sleep"))

@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = harness.BUILD / "src" / "viewer" / "node_modules"
 # Finer categories of the page -> that of the event in the trace (analysis/tables/slice_kinds.def).
 COARSE = {"step": "user_annotation", "evaluation": "user_annotation", "inference": "user_annotation",
-          "after_loop": "user_annotation", "left_over": "user_annotation",
+          "after_loop": "user_annotation", "left_over": "user_annotation", "between": "user_annotation",
           "nvtx": "user_annotation", "module": "python_function", "graph": "kernel"}
 OLD = {"operator": "cpu_op", "runtime": "cuda_runtime", "memcpy": "gpu_memcpy", "memset": "gpu_memset"}
 SYNC_ROWS = 1_000_000

@@ -210,6 +210,20 @@ def test_a_range_is_a_step(client, how, logdir):
             assert [e["name"] for e in within] == ["iteration %d" % number, "work"]
 
 
+@pytest.mark.parametrize("schedule", ["", "wait=2,active=3,repeat=1"])
+def test_a_step_ends_with_its_range(own, schedule, how, logdir):
+    """Be it pushed or started, recorded in the window that its step opens, or the last one."""
+    options = {"TPROF_STEP": "nvtx:^iteration", **({"TPROF_SCHEDULE": schedule} if schedule else {})}
+    trace, = run([own, "ranges", "6"], how, logdir=logdir, options=options).traces()
+    assert trace.steps() == ([2, 3, 4] if schedule else [0, 1, 2, 3, 4, 5])
+    stretches = [e for e in annotations(trace) if e["name"].startswith(("Between the steps#", "After the loop#"))]
+    assert len(stretches) == len(trace.steps())
+    for span, stretch in zip(trace.step_spans(), stretches):
+        assert {e["name"] for e in annotations(trace) if inside(e, span) and e is not span} == {
+            span["name"].replace("ProfilerStep#", "iteration "), "work"}
+        assert [e["name"] for e in annotations(trace) if inside(e, stretch) and e is not stretch] == ["save"]
+
+
 def test_no_range_is_a_step_of_another_source(own, logdir):
     result = run([own, "steps", "6"], "run", logdir=logdir, options={"TPROF_STEP": "range:^iteration"})
     trace, = result.traces()

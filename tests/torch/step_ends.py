@@ -4,7 +4,9 @@
     slept     SIGKILL after a long sleep
     stopped   tprof_stop() behind the eighth update
     gap       recording begins (tprof_start()) after four steps, between two epochs
-    inside    ... in the middle of the fifth step"""
+    inside    ... in the middle of the fifth step
+    labels    each step is in a label, which ends with a log (aten::cos); behind it is a save (aten::sin)"""
+import contextlib
 import ctypes
 import os
 import signal
@@ -18,6 +20,7 @@ word = sys.argv[1]
 tprof = ctypes.CDLL(None)
 net = torch.nn.Linear(4, 2)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+one = torch.ones(4)
 
 
 def step(between=lambda: None):
@@ -33,7 +36,12 @@ for i in range(8):
         tprof.tprof_start()
         torch.ones(4).sum()
         time.sleep(0.2)
-    step(tprof.tprof_start if word == "inside" and i == 4 else lambda: None)
+    with torch.profiler.record_function("iteration %d" % i) if word == "labels" else contextlib.nullcontext():
+        step(tprof.tprof_start if word == "inside" and i == 4 else lambda: None)
+        if word == "labels":
+            one.cos()
+    if word == "labels":
+        one.sin()
 if word in ("sleep", "slept"):
     time.sleep(0.5)
     torch.ones(4).sum()

@@ -161,6 +161,14 @@ def test_who_launched_it(runs):
         assert differences.counters("work", launched(ours), launched(theirs)) == []
 
 
+def test_ranges_that_are_repeated_have_the_same_work(runs):
+    """By NVTX, around each iteration: also the last one, which no other step follows."""
+    for trace in runs.ours:
+        labels = {e["name"] for e in trace.data["traceEvents"] if e["ph"] == "X" and e["name"].startswith("replay ")}
+        counts = Counter(found["name"] for work in trace.work if (found := trace.operator_of(work)))
+        assert len({counts[label] for label in labels}) <= 1, counts
+
+
 def test_waiting(runs):
     """torch.profiler itself waits once, when it stops."""
     for ours, theirs in runs.both():

@@ -93,3 +93,36 @@ def test_batches_left_over_are_a_stretch(torch_machine, logdir):
     assert last["ts"] + last["dur"] <= left["ts"] + 0.002
     assert left["ts"] + left["dur"] <= after["ts"], "it ends with its loader"
     assert "never used" in trace.ledger["step"]["counted"]
+
+
+def holds(outer, inner):
+    return outer["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] < outer["ts"] + outer["dur"] + 0.001
+
+
+def test_a_label_around_an_iteration_lies_in_its_step(torch_machine, logdir):
+    """Also the one around the last iteration, which goes on behind the last update."""
+    trace = trace_of("labels", torch_machine, logdir)
+    labels, spans = [e for e in trace.ops() if e["name"].startswith("iteration ")], trace.step_spans()
+    assert len(labels) == len(spans) == 8 and cuts(trace) == {7: LAST_UPDATE}
+    for label, span in zip(labels, spans):
+        assert holds(span, label) and label["tid"] == span["tid"], "it is in its row"
+    rest, = [e for e in trace.ops() if e["name"] == "After the loop#0"]
+    assert holds(rest, trace.ops("aten::sin")[-1])
+    assert trace.ledger["ranges"].get("lanes", 0) == 0, trace.ledger["ranges"]
+
+
+def test_ranges_that_the_user_names_are_the_steps(torch_machine, logdir):
+    trace = trace_of("labels", torch_machine, logdir, TPROF_STEP="range:^iteration")
+    labels, spans = [e for e in trace.ops() if e["name"].startswith("iteration ")], trace.step_spans()
+    logs, saves = trace.ops("aten::cos"), trace.ops("aten::sin")
+    between = [e for e in trace.ops() if e["name"].startswith("Between the steps#")]
+    rest, = [e for e in trace.ops() if e["name"] == "After the loop#0"]
+    assert len(labels) == len(spans) == len(logs) == len(saves) == 8 and len(between) == 7 and not cuts(trace)
+    for span, label, log in zip(spans, labels, logs):
+        assert holds(span, label) and holds(span, log) and label["tid"] == span["tid"]
+    for stretch, save in zip([*between, rest], saves):
+        assert holds(stretch, save) and not any(holds(span, save) for span in spans)
+    steps, found = counted(trace)
+    assert steps == list(range(8)) and found["between"]["count"] == 7 and found["after_loop"]["count"] == 1
+    operators = json.loads(tprof("stats", trace.path, "--json").stdout)["workers"][0]
+    assert not any("Between the steps" in str(row) for row in operators["rows"]), "it is nobody's own time"

@@ -42,11 +42,12 @@ Meta meta_of(const Game& game, End how) {
   return meta;
 }
 
-// The stream, cut at the edges of the Model: e and i as in a game, a what lies after the loop, l what is left over. A
+// The stream, cut at the edges of the Model: e and i as in a game, a what lies after the loop, l what is left over, b
+// what lies between two steps. A
 // mark follows the number of a step that was cut: ! it ends with its update, < > recording began or ended inside it,
 // + ended after its update.
-std::string ends(const std::string& tokens, End how = End::exit, bool optimizers = true) {
-  Game game;
+std::string ends(const std::string& tokens, End how = End::exit, bool optimizers = true, const char* source = "auto") {
+  Game game(source);
   game.d.optimizers_exist(optimizers);
   game.play(tokens);
   if (!game.out.broken.empty()) return game.out.broken;
@@ -63,7 +64,7 @@ std::string ends(const std::string& tokens, End how = End::exit, bool optimizers
     if (at && at != last)
       out += at->step ? std::to_string(at->step->number) +
                             std::string(at->cut == StepCut::none ? "" : std::string(1, " <>+!"[u32(at->cut)]))
-                      : std::string(1, " eial"[u32(at->stretch->kind)]) + std::to_string(at->stretch->number) + ":";
+                      : std::string(1, " eialb"[u32(at->stretch->kind)]) + std::to_string(at->stretch->number) + ":";
     out += tokens[i];
     last = at;
   }
@@ -83,6 +84,15 @@ TEST(StepEnds, WithoutALoaderTheLastStepEndsWithItsUpdate) {
   EXPECT_EQ(ends("FBOFBOnvv"), "0FBO 1!FBO a0:n e0:vv") << "an evaluation follows, later";
   EXPECT_EQ(ends("FBOFBOnnDvDvd"), "0FBO 1!FBO a0:nn e0:DvDvd") << "... over a loader";
   EXPECT_EQ(ends("FBOFBOF"), "0FBO 1!FBO a0:F") << "a forward pass for show";
+}
+TEST(StepEnds, ARangeThatTheUserNamesIsAStep) {
+  for (const char* source : {"range:x", "nvtx:x"}) {
+    auto ranges = [&](const std::string& tokens, End how = End::exit) { return ends(tokens, how, true, source); };
+    EXPECT_EQ(ranges("nRFBrnRFOrnn"), "n 0RFB b0:rn 1RFO a0:rnn");
+    EXPECT_EQ(ranges("RFrRFrRFrn"), "0RF b0:r 1RF b1:r 2RF a0:rn");
+    EXPECT_EQ(ranges("RFnRRFrnrnn"), "0RFn 1R 2RF a0:rnrnn") << "ranges in each other";
+    EXPECT_EQ(ranges("RFrnRFn", End::killed), "0RF b0:rn 1>RFn") << "one that has not ended";
+  }
 }
 TEST(StepEnds, ABatchThatIsDrawnAndNotUsedEndsTheStepBefore) {
   EXPECT_EQ(ends("DFBOnDFBOnDn"), "0DFBOn 1DFBOn a0:Dn") << "a break out of the loop";

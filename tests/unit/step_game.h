@@ -222,6 +222,7 @@ struct Game {
       case 'u': return d.profiler_step_ends(t);
       case 'S': return d.api_step(t);
       case 'R': return d.range_matched(t);
+      case 'r': return d.range_ended(t);
       case 'X': return d.forget();
       case '.': return d.program_ends();
     }

@@ -58,9 +58,11 @@ struct OpTreeBuilder {
     of_event[index] = latest[event.thread] = add(node);
   }
 
-  // What lies behind a loop: only what runs in it is anybody's time.
+  // What lies behind a loop or a step: only what runs in it is anybody's time.
   bool is_rest(const Event& event) const {
-    return event.flags & kEventStretch && model.names[event.name].starts_with(prefix_of(StretchKind::after_loop));
+    const std::string& name = model.names[event.name];
+    return event.flags & kEventStretch &&
+           (name.starts_with(prefix_of(StretchKind::after_loop)) || name.starts_with(prefix_of(StretchKind::between)));
   }
 
   NodeKind kind_of(const Event& event) const {

@@ -14,7 +14,8 @@ namespace tprof {
 // The names under which tables sum up steps, evaluations and inference; other names are unchanged.
 inline const std::string kAllSteps = "ProfilerStep*";
 // By StretchKind - 1.
-inline const std::string kAllStretches[] = {"Evaluation*", "Inference*", "After the loop*", "Left over*"};
+inline const std::string kAllStretches[] = {"Evaluation*", "Inference*", "After the loop*", "Left over*",
+                                            "Between the steps*"};
 inline const std::string& common_name(const std::string& name) {
   return name.starts_with(kStepPrefix) ? kAllSteps : name;
 }

@@ -79,7 +79,9 @@ inline void describe(NvtxRecord& r, u32 domain, const Attributes& a) {
 }
 
 // Reports a possible step and looks at the leader. Called before the epoch is read. nullptr: a mark, never a step.
-void report_to_session(const char* text);
+// Whether it is one: then its end must be reported, too.
+bool report_to_session(const char* text);
+void report_step_end();
 // Counts an event that cannot be recorded because this thread is already inside tprof.
 void refused();
 

@@ -10,6 +10,9 @@ namespace {
 // that they stay right after a fork and where nothing can be recorded.
 __thread u32 t_levels[kMaxDomains] __attribute__((tls_model("initial-exec")));
 
+// The range that began the current step, as key_of() of the level that it led to; nullptr: none of this thread.
+__thread const void* t_step_range __attribute__((tls_model("initial-exec")));
+
 const void* key_of(u32 domain, u32 level) { return reinterpret_cast<const void*>(u64(domain) << 32 | level); }
 
 inline void keep_open(ThreadBlock* block, u32 domain, u32 level, NvtxRecord* r, u32 epoch) {
@@ -20,7 +23,8 @@ inline void keep_open(ThreadBlock* block, u32 domain, u32 level, NvtxRecord* r, 
 template <class Call>
 __attribute__((always_inline)) inline void open_pushed(ThreadBlock* block, u32 domain, u32 level, const Call& call) {
   Message message = message_of(call);
-  if (__builtin_expect(session_listens(), 0)) report_to_session(message.text);
+  if (__builtin_expect(session_listens(), 0) && report_to_session(message.text))
+    t_step_range = key_of(domain, level + 1);
   u32 epoch = recording_epoch();
   if (__builtin_expect(epoch == kNoEpoch, 0)) return;
   if (__builtin_expect(block->pushed_count == kMaxPushed, 0)) return g_writer.drop(Drop::too_deep);
@@ -104,9 +108,22 @@ __attribute__((noinline)) int record_pop(u32 domain, u32 level, u64 t) {
   return int(level);
 }
 
+__attribute__((noinline)) int pop_step(u32 domain, u32 level) {
+  t_step_range = nullptr;
+  u64 t = now_ticks();
+  if (ThreadBlock* block = enter()) {
+    if (block->pushed_count) close_pushed(block, key_of(domain, level), t);
+    report_step_end();
+    leave(block);
+  }
+  return int(level);
+}
+
 inline int pop_in(u32 domain) {
   if (t_levels[domain] == 0) return -1;
+  bool is_step = t_step_range == key_of(domain, t_levels[domain]);
   u32 level = --t_levels[domain];
+  if (__builtin_expect(is_step, 0)) return pop_step(domain, level);
   ThreadBlock* block = t_self.block;
   if (!block || block->pushed_count == 0) return int(level);
   if (__builtin_expect(!ticks_are_counted(), 0)) return record_pop(domain, level, now_ticks());

@@ -5,17 +5,20 @@
 
 namespace tprof::nvtx {
 
-static void report_step(const char* text) {
-  if (!step_pattern_matches(text)) return;
+__attribute__((noinline)) bool report_to_session(const char* text) {
+  KeepErrno keep;
+  if (g_session.is_helper()) g_session.follow(now_ticks());
+  if (!text || !step_pattern_is(StepMode::nvtx) || !step_pattern_matches(text)) return false;
   u64 t = now_ticks();
   g_session.token(nullptr, Evidence::none, [=](StepDetector& d) { d.range_matched(t); });
   g_session.promote();
+  return true;
 }
 
-__attribute__((noinline)) void report_to_session(const char* text) {
+__attribute__((noinline)) void report_step_end() {
   KeepErrno keep;
-  if (g_session.is_helper()) g_session.follow(now_ticks());
-  if (text && step_pattern_is(StepMode::nvtx)) report_step(text);
+  u64 t = now_ticks();
+  g_session.token(nullptr, Evidence::none, [=](StepDetector& d) { d.range_ended(t); });
 }
 
 __attribute__((noinline)) void refused() {
@@ -28,6 +31,7 @@ namespace {
 // for the chunk, and 16 bits for the offset in it in words. The id of any other range is a number.
 constexpr u64 kRecorded = u64(1) << 63;
 std::atomic<u64> g_numbers{0};
+std::atomic<u64> g_step_range{0};  // the id of the range that began the current step; 0: none that start returned
 
 u64 tag_of(u32 epoch) { return u16(epoch + g_generation.load(std::memory_order_relaxed) * 4099); }
 
@@ -38,10 +42,11 @@ u64 range_id(u32 epoch, RecordRef ref) {
 template <class Call>
 u64 start_in(u32 domain, const Call& call) {
   u64 id = 0;
+  bool is_step = false;
   if (!idle()) {
     if (ThreadBlock* block = enter()) {
       Message message = message_of(call);
-      if (session_listens()) report_to_session(message.text);
+      if (session_listens()) is_step = report_to_session(message.text);
       u32 epoch = recording_epoch();
       NvtxRecord* r = epoch == kNoEpoch ? nullptr : append(block, epoch, NvtxWhat::start_end, domain, message, call);
       if (r) id = range_id(epoch, ref_of(block, r));
@@ -50,7 +55,9 @@ u64 start_in(u32 domain, const Call& call) {
       refused();
     }
   }
-  return id ? id : g_numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (!id) id = g_numbers.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (is_step) g_step_range.store(id, std::memory_order_relaxed);
+  return id;
 }
 
 // The end of a range whose record is in this thread's chunk; nullptr if it is elsewhere or the id is not ours.
@@ -87,8 +94,7 @@ u64 start(const char* message) { return start_in(0, message); }
 u64 start_wide(const wchar_t* message) { return start_in(0, message); }
 u64 start_ex(const Attributes* a) { return domain_start_ex(nullptr, a); }
 
-void end(u64 id) {
-  if (!(id & kRecorded)) return;
+static void end_recorded(u64 id) {
   u64 t = now_ticks();
   u32 epoch = recording_epoch();
   u32 began = epoch - u16(tag_of(epoch) - (id >> 47 & 0xffff));
@@ -99,6 +105,15 @@ void end(u64 id) {
   u64* here = end_in_chunk(block, ref);
   if (here || !block->chunk || block->chunk_index != ref >> 32) end_open(block, {nullptr, here, ref, began}, epoch, t);
   leave(block);
+}
+
+void end(u64 id) {
+  if (id & kRecorded) end_recorded(id);
+  if (!step_pattern_is(StepMode::nvtx) || !id || !g_step_range.compare_exchange_strong(id, 0)) return;
+  if (ThreadBlock* block = enter()) {
+    report_step_end();
+    leave(block);
+  }
 }
 
 void name_category(u32 category, const char* name) { domain_name_category(nullptr, category, name); }

@@ -219,6 +219,12 @@ void StepDetector::range_matched(u64 t) {
   if (!by_pattern()) return;
   line_.begin(t, StepBy::option);
   line_.confirm(t);
+  in_range_ = true;
+}
+
+// Of ranges that lie in each other, each makes a step: the innermost one ends the last of them.
+void StepDetector::range_ended(u64 t) {
+  if (std::exchange(in_range_, false)) line_.loop_ended(t);
 }
 
 // An edge that the program states. If the detector has just placed an edge of its own there, it is the same one. What

@@ -53,6 +53,7 @@ class StepDetector {
   void profiler_step_ends(u64 t);
   void api_step(u64 t);
   void range_matched(u64 t);  // a range that matches TPROF_STEP=range:REGEX or nvtx:REGEX starts
+  void range_ended(u64 t);    // ... and ends
   // Before the token of a backward pass: whether its gradients have a graph, so that they can be differentiated, too.
   void creates_graph(bool creates) { training_.creates_graph(creates); }
   // Whether the program has made an optimizer of torch.optim; assumed until this says otherwise.
@@ -117,6 +118,7 @@ class StepDetector {
   u64 replay_ = 0;               // when the newest replay began
   i64 passes_ = 0;               // TPROF_STEP=backward: in the current step
   bool in_profiler_step_ = false;
+  bool in_range_ = false;  // the range that began the current step has not ended
   bool api_ = false;
   StepSource source_;
   i64 newest_sequence_ = -1;  // autograd runs the newest nodes first: a newer one starts another pass

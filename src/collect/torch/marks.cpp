@@ -55,10 +55,11 @@ void mark_begins(ThreadBlock* block, Mark mark, u64 optimizer) {
 }
 
 void mark_ends(ThreadBlock* block, Mark mark) {
-  if (mark != Mark::profiler_step && mark != Mark::optimizer_step) return;
+  if (mark == Mark::dataloader || mark == Mark::zero_grad) return;
   u64 t = now_ticks();
   g_session.token(thread_of(block, mark), evidence_of(mark), [=](StepDetector& d) {
     if (mark == Mark::profiler_step) return d.profiler_step_ends(t);
+    if (mark == Mark::matched) return d.range_ended(t);
     d.optimizer_ends(t);
   });
   if (mark == Mark::optimizer_step) g_session.promote();

@@ -46,6 +46,7 @@ export interface OverviewWorker extends Source {
   inferences?: Stretches;
   after_loop?: Stretches;
   left_over?: Stretches;
+  between?: Stretches;
   other?: { place: string; percent: number };
   own_cost: {
     cupti_us_per_step: number | null;

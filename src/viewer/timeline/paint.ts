@@ -51,6 +51,7 @@ const kQuiet = new Set([
   "evaluation",
   "after_loop",
   "left_over",
+  "between",
 ]);
 
 export class NameColors {

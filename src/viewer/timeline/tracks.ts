@@ -18,6 +18,7 @@ export function groupsOf(main: Source, advice?: Source): Group[] {
     ...derived(main, "steps", "evaluation", "Evaluations"),
     ...derived(main, "steps", "after_loop", "After the loop"),
     ...derived(main, "steps", "left_over", "Left over"),
+    ...derived(main, "steps", "between", "Between the steps"),
     ...(advice ? tracksOf(advice) : []),
   ]);
   add("modules", "Modules", modulesOf(main));

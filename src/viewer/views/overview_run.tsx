@@ -33,6 +33,7 @@ export function Summary({ found, at }: { found: OverviewWorker; at: string }) {
       <StretchLine what="Evaluations" at={`${at}/evaluations`} found={found.evaluations} />
       <StretchLine what="Inference" at={`${at}/inferences`} found={found.inferences} />
       <StretchLine what="After the loop" at={`${at}/after_loop`} found={found.after_loop} />
+      <StretchLine what="Between the steps" at={`${at}/between`} found={found.between} />
       <StretchLine what="Left over" at={`${at}/left_over`} found={found.left_over} />
       <h3>Configuration</h3>
       <dl>
