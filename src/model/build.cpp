@@ -302,7 +302,8 @@ void describe_trigger(Model& model, const Recording& recording, const Meta& meta
       out.why = trigger_text(t);
       first_step = t.first_step, ended_step = t.ended_step;
     }
-  if (is_flight && out.why.empty()) out.why = h.closed.load() ? "the program ended" : "the program died";
+  // A window that was sealed shows it: a finisher may read that before the recording is closed.
+  if (is_flight && out.why.empty()) out.why = request.end_ticks ? "the program ended" : "the program died";
   if (out.why.empty()) return;
   out.refused = h.refused_triggers.load();
   if (!is_flight) return;

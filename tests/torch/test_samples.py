@@ -193,7 +193,8 @@ def test_windows_have_the_samples_of_their_steps(logdir):
         inside = [s for s in trace.data["samples"] if begin <= s["ts"] <= end]
         with unless_busy(logdir):
             assert len(inside) >= 0.7 * (end - begin) / 1e4, (len(inside), trace.ledger["samples"])
-        assert len(trace.data["samples"]) <= len(inside) + 3
+        is_cut = len(trace.steps()) < 20  # the program ended in the window, behind that step
+        assert sum(s["ts"] < begin or (s["ts"] > end and not is_cut) for s in trace.data["samples"]) <= 3
 
 
 def test_native_frames_are_inside_of_the_python_function_that_called_them(python_machine, logdir):
