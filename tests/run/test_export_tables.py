@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+import quick
 from harness import REPO, TPROF, machine, tprof
 
 sys.path.insert(0, str(REPO / "tests" / "bench"))
@@ -71,6 +72,7 @@ def database(exports):
 @pytest.fixture(scope="module")
 def found(exports):
     """What hyparquet and DuckDB find."""
+    quick.takes_long()
     if not (ENGINES / "node_modules").is_dir():
         pytest.fail("no node_modules in %s: tests/all makes it, or tests/engines/install" % ENGINES)
     done = subprocess.run(["node", ENGINES / "read.mjs", exports[0]], capture_output=True, text=True)

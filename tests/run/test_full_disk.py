@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+import quick
 from harness import APPS, BUILD, LIBRARY, finish, load_traces, recordings, run, start, tprof, trace_files
 
 
@@ -22,6 +23,7 @@ def small_disk(tmp_path):
 
 
 def test_a_full_disk_in_mid_run(how, small_disk, tmp_path):
+    quick.takes_long()
     result = run(["many_ops.py", 60000], how, logdir=small_disk)
     assert (result.returncode, result.stdout) == (0, "done 60000\n"), result.stderr
     assert len([line for line in result.said() if "disk is" in line]) == 1, result.stderr

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+import quick
 from harness import APPS, RUN, TESTS, run, settle, tprof
 from test_collectives import by_rank, collectives, job, key
 
@@ -33,6 +34,7 @@ def place():
 @pytest.fixture(scope="module", params=[(launcher, before) for launcher in LAUNCHERS for before in ("launcher", "ranks")],
                 ids=lambda param: "%s_tprof_before_%s" % param)
 def launched(request, tmp_path_factory):
+    quick.takes_long()
     launcher, before = request.param
     if not shutil.which(LAUNCHERS[launcher][0]):
         pytest.skip("no %s here, see tests/README.md" % launcher)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import quick
 from harness import machine, run, tprof
 from test_collectives import by_rank, collectives, key
 
@@ -26,6 +27,7 @@ STEPS = 3  # of each program
 
 @pytest.fixture(scope="module", params=WORLDS)
 def job(request, tmp_path_factory):
+    quick.takes_long()
     name, world = request.param
     programs = {**JOBS, **SLOW}[name]
     if world == 4 and "train-2.15" == name:
