@@ -44,7 +44,7 @@ TRACE_NAME = re.compile(r"^(.*?)\.(\d+)\.pt\.trace\.json(?:\.gz)?$")
 
 
 TORCHES = ["2.15", "2.6", "1.13"]  # pip's, the newest first: a tests/pip/VERSION.txt each
-SIMULATED = ["sim-2.15"]  # the same, with a GPU: on the simulated CUDA
+SIMULATED = ["sim-2.15", "sim-2.8"]  # the same, with a GPU: on the simulated CUDA, of 13 and 12
 ROOTS = pathlib.Path(os.environ.get("TPROF_TEST_CACHE", "/var/cache/tprof-chroots"))
 
 

@@ -40,7 +40,13 @@ SHORT = ["gpt.py fused flash bfloat16", "graph.py", "resnet.py"]
 LONG = ["gpt.py", "gpt.py foreach math float16", "lstm.py", "linalg.py", "memory.py", "compiled.py",
         "compiled.py reduce-overhead"]
 ALL = [*map(Program, SHORT), *(pytest.param(Program(words), marks=pytest.mark.full) for words in LONG),
-       pytest.param(Program("ddp.py", ranks=2), marks=pytest.mark.full)]
+       *(pytest.param(Program("ddp.py", ranks), marks=pytest.mark.full) for ranks in (2, 4))]
+NEWEST, OLDER = harness.SIMULATED
+
+
+def name_of(program):
+    words = program.words + (" %d" % program.ranks if program.ranks > 1 else "")
+    return words.replace(".py", "").replace(" ", "_")
 
 
 @dataclasses.dataclass
@@ -74,19 +80,14 @@ def start_ranks(program, where, home, how="bare", trace=None):
     return [harness.finish(process, logdir if how != "bare" else None) for process, logdir in started]
 
 
-@pytest.fixture(scope="module")
-def simulated_machine():
+@pytest.fixture(scope="module", params=ALL, ids=name_of)
+def runs(request, tmp_path_factory):
     quick.takes_long()
-    return harness.machine(harness.SIMULATED[0])
-
-
-@pytest.fixture(scope="module", params=ALL, ids=lambda program: program.words.replace(".py", "").replace(" ", "_"))
-def runs(request, simulated_machine, tmp_path_factory):
-    program, home = request.param, tmp_path_factory.mktemp("simulated")
+    program, where, home = request.param, harness.machine(NEWEST), tmp_path_factory.mktemp("simulated")
     if program.words.startswith("compiled"):  # each in its turn tries what is fastest; after that the caches say so
-        start_ranks(program, simulated_machine, home)
+        start_ranks(program, where, home)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        profiled, judged, bare = (pool.submit(start_ranks, program, simulated_machine, home, *more)
+        profiled, judged, bare = (pool.submit(start_ranks, program, where, home, *more)
                                   for more in (("run",), ("bare", True), ()))
     made = Runs(bare.result(), profiled.result(), judged.result(), [], [])
     for result in made.bare + made.profiled + made.judged:
@@ -132,6 +133,21 @@ def test_what_is_not_simulated_is_named_in_one_line(tmp_path):
     assert made.returncode == 1 and made.stdout == "" and made.stderr.count("\n") == 1
     assert re.match(r"overlay: libcudart.so.13 is to be simulated, and lacks cudaGetDeviceProperties .* for libc10_cuda.so; ",
                     made.stderr)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("words", SHORT)
+def test_a_torch_of_cuda_12(words, tmp_path):
+    """Without the judge: torch.profiler of 2.8 fails in an assertion of its own on the records of this CUPTI."""
+    program, where = Program(words), harness.machine(OLDER)
+    (bare,), (profiled,) = (start_ranks(program, where, tmp_path, how) for how in ("bare", "run"))
+    assert (profiled.returncode, profiled.stdout) == (0, bare.stdout), profiled.stderr
+    ours = traces.Trace(profiled.traces()[0].data)
+    assert ours.data["tprof"]["step"]["count"] == int(re.search(r"^steps (\d+)$", bare.stdout, re.MULTILINE).group(1))
+    peak = int(re.search(r"^peak memory (\d+)$", bare.stdout, re.MULTILINE).group(1))
+    assert max(event["args"]["Total Allocated"] for event in ours.memory()) == peak
+    kernels = [e for e in ours.work if e["cat"] == "kernel"]
+    assert kernels and (words == "graph.py" or all(operator(ours, e) != "nobody" for e in kernels))
 
 
 def test_the_program_is_not_disturbed(runs):

@@ -259,6 +259,8 @@ int cudaGraphExecUpdate(Handle exec, Handle graph, UpdateResult* result) {
   return kSuccess;
 }
 
+int cudaGraphDebugDotPrint(Handle, const char*, u32) { return kErrorNotSupported; }
+
 int cudaGraphUpload(Handle exec, Handle) { return exec != nullptr ? kSuccess : kErrorInvalidValue; }
 
 int cudaGraphLaunch(Handle exec, Handle stream) {
