@@ -17,6 +17,7 @@ constexpr StepSourceNames kStepSources[] = {
     {StepBy::forward, "nn.Module calls", "inference", "a call each"},
     {StepBy::backward, "backward", "training", "a backward pass each, no optimizer"},
     {StepBy::inference_batch, "DataLoader", "inference", "a batch each"},
+    {StepBy::range, "TPROF_STEP", "given", "TPROF_STEP"},
 };
 constexpr size_t kSources = std::size(kStepSources);
 constexpr StepSourceNames kUnknownSource{StepBy::none, "unknown", "unknown", "of a kind that this tprof does not know"};

@@ -134,7 +134,7 @@ bool StepEdges::ends_with_window(const StepInfo& step) const {
 
 void StepEdges::end_at(StepEdge& edge, i64 ns, StepCut cut) {
   if (ns >= edge.end_ns && !edge.open) return;
-  bool goes_to_the_end = edge.end_ns >= end_ns_, stated = edge.step->by == StepBy::option;
+  bool goes_to_the_end = edge.end_ns >= end_ns_, stated = edge.step->by == StepBy::range;
   if (!goes_to_the_end && !stated && double(edge.end_ns - ns) < kLeastRest * double(ns - edge.begin_ns)) return;
   edge.end_ns = std::min(edge.end_ns, ns);
   edge.open = false;
@@ -161,7 +161,7 @@ void StepEdges::add_rests() {
     i64 limit = std::min(i + 1 < edges_.size() ? edges_[i + 1].begin_ns : end_ns_, window_end(edge));
     if (double(limit - edge.end_ns) <= kLeastRest * double(edge.end_ns - edge.begin_ns)) continue;
     u32 tid = edge.step ? edge.step->tid : edge.stretch->tid;
-    bool between = edge.step && edge.step->by == StepBy::option && i + 1 < edges_.size() && edges_[i + 1].step;
+    bool between = edge.step && edge.step->by == StepBy::range && i + 1 < edges_.size() && edges_[i + 1].step;
     StretchKind kind = between ? StretchKind::between : StretchKind::after_loop;
     StretchInfo rest{kind, counts[between]++, 0, 0, 0, 0, 0, 0, tid};
     rests.push_back({edge.end_ns, limit, false, nullptr, &between_.emplace_back(rest)});

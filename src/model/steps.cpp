@@ -31,8 +31,6 @@ std::vector<NameTraits> traits_of(const std::vector<std::string>& names) {
   return traits;
 }
 
-bool is_rest(StretchKind kind) { return kind == StretchKind::after_loop || kind == StretchKind::between; }
-
 u32 edge_at(const std::vector<StepEdge>& edges, i64 ns) {
   auto after = std::upper_bound(edges.begin(), edges.end(), ns,
                                 [](i64 value, const StepEdge& edge) { return value < edge.begin_ns; });

@@ -362,6 +362,8 @@ constexpr const char* kStretchKeys[] = {
 #undef STRETCH
 };
 inline const char* prefix_of(StretchKind kind) { return kStretchPrefixes[u32(kind) - 1]; }
+// What lies behind a loop or a step: only what runs in it is anybody's time.
+constexpr bool is_rest(StretchKind kind) { return kind == StretchKind::after_loop || kind == StretchKind::between; }
 constexpr char kEvaluatePrefix[] = "autograd::engine::evaluate_function: ";
 constexpr char kAccumulateGrad[] = "torch::autograd::AccumulateGrad";
 constexpr char kOptimizerPrefix[] = "Optimizer.";

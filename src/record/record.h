@@ -1,4 +1,4 @@
-// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.12. Little-endian, everything 8-byte aligned.
+// THE FORMAT of a recording (<host>_<pid>.<time_ns>.tprof), version 1.13. Little-endian, everything 8-byte aligned.
 // The file is long because it is the whole format: every struct of it stands here and nowhere else.
 //
 //   offset 0              FileHeader, padded to kHeaderBytes
@@ -715,12 +715,13 @@ enum class StepBy : u32 {
   none = 0,
   api = 1,              // tprof_step()
   profiler_step = 2,    // the script's own ProfilerStep#
-  option = 3,           // TPROF_STEP
+  option = 3,           // TPROF_STEP, of another kind than 9
   dataloader = 4,       // training: an update, on a batch drawn
   optimizer = 5,        // training: an update, no batch drawn
   forward = 6,          // inference: calls of the leading nn.Module
   backward = 7,         // training without an optimizer: backward passes and cleared gradients
   inference_batch = 8,  // inference: batches of the leading loader
+  range = 9,            // TPROF_STEP=range:REGEX or nvtx:REGEX: the step ends with its range
 };
 
 // head.id = StepBy. Steps are consecutive; number counts from 0 and only grows.
@@ -757,7 +758,7 @@ enum StepFlag : u32 {
 //   inference: calls without gradients in training mode, without a loader: a rollout, sampling
 //   after_loop: made by readers only: what lies behind the last step of a loop
 //   left_over: made by readers only: batches at the program's end whose gradients were never used
-//   between: made by readers only: what lies between two steps whose ends the program states
+//   between: made by readers only: what lies between two steps that end with their range
 #define TPROF_STRETCHES(STRETCH)                          \
   STRETCH(1, evaluation, "Evaluation#", "evaluations")    \
   STRETCH(2, inference, "Inference#", "inferences")       \

@@ -123,15 +123,19 @@ std::string steps_text(const Overview& overview) {
   return std::to_string(count) + (count == 1 ? " step" : " steps");
 }
 
+std::string name_of_rest(StretchKind kind, u64 count) {
+  if (kind == StretchKind::between) return "Between the steps: ";
+  return count == 1 ? "After the loop: " : "After loops: ";
+}
+
 std::vector<std::string> stretch_lines(const Overview& overview, double least_percent) {
   std::vector<std::string> out;
   for (const auto& [word, kind, sum] : stretches_of(overview)) {
     std::string time = time_text(sum.ns) + " (" + percent_text(span_percent(overview, sum.ns)) + " of the trace)";
-    bool between = kind == StretchKind::between;
-    if (kind != StretchKind::after_loop && !between)
+    if (!is_rest(kind))
       out.push_back("Outside the steps, not in the averages: " + stretches_text(kind, sum) + ", " + time);
     else if (span_percent(overview, sum.ns) >= least_percent)
-      out.push_back((between ? "Between the steps: " : sum.count == 1 ? "After the loop: " : "After loops: ") + time);
+      out.push_back(name_of_rest(kind, sum.count) + time);
   }
   return out;
 }

@@ -184,7 +184,7 @@ def test_ranges_that_are_repeated_have_the_same_work(runs):
     for trace in runs.ours:
         labels = {e["name"] for e in trace.data["traceEvents"] if e["ph"] == "X" and e["name"].startswith("replay ")}
         counts = Counter(found["name"] for work in trace.work if (found := trace.operator_of(work)))
-        assert len({counts[label] for label in labels}) <= 1, counts
+        assert len({counts[label] for label in labels}) <= 1 and all(counts[label] for label in labels), counts
 
 
 def test_waiting(runs):

@@ -43,9 +43,8 @@ Meta meta_of(const Game& game, End how) {
 }
 
 // The stream, cut at the edges of the Model: e and i as in a game, a what lies after the loop, l what is left over, b
-// what lies between two steps. A
-// mark follows the number of a step that was cut: ! it ends with its update, < > recording began or ended inside it,
-// + ended after its update.
+// what lies between two steps. A mark follows the number of a step that was cut: ! it ends with its update, < >
+// recording began or ended inside it, + ended after its update.
 std::string ends(const std::string& tokens, End how = End::exit, bool optimizers = true, const char* source = "auto") {
   Game game(source);
   game.d.optimizers_exist(optimizers);
@@ -93,6 +92,9 @@ TEST(StepEnds, ARangeThatTheUserNamesIsAStep) {
     EXPECT_EQ(ranges("RFnRRFrnrnn"), "0RFn 1R 2RF a0:rnrnn") << "ranges in each other";
     EXPECT_EQ(ranges("RFrnRFn", End::killed), "0RF b0:rn 1>RFn") << "one that has not ended";
   }
+}
+TEST(StepEnds, ALoaderThatTheUserNamesEndsItsLastStep) {
+  EXPECT_EQ(ends("DFDFdnDFDFdn", End::exit, true, "dataloader"), "0DF 1DF a0:dn 2DF 3DF a1:dn");
 }
 TEST(StepEnds, ABatchThatIsDrawnAndNotUsedEndsTheStepBefore) {
   EXPECT_EQ(ends("DFBOnDFBOnDn"), "0DFBOn 1DFBOn a0:Dn") << "a break out of the loop";

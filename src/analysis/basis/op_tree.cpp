@@ -54,15 +54,14 @@ struct OpTreeBuilder {
     node.thread = event.thread;
     node.event = index;
     node.kind = kind;
-    node.listed = !is_rest(event);
+    node.listed = !is_of_a_rest(event);
     of_event[index] = latest[event.thread] = add(node);
   }
 
-  // What lies behind a loop or a step: only what runs in it is anybody's time.
-  bool is_rest(const Event& event) const {
-    const std::string& name = model.names[event.name];
-    return event.flags & kEventStretch &&
-           (name.starts_with(prefix_of(StretchKind::after_loop)) || name.starts_with(prefix_of(StretchKind::between)));
+  bool is_of_a_rest(const Event& event) const {
+    for (u32 kind = 1; kind <= kStretchKinds && event.flags & kEventStretch; kind++)
+      if (is_rest(StretchKind(kind)) && model.names[event.name].starts_with(prefix_of(StretchKind(kind)))) return true;
+    return false;
   }
 
   NodeKind kind_of(const Event& event) const {

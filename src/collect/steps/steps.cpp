@@ -217,7 +217,7 @@ void StepDetector::api_step(u64 t) {
 
 void StepDetector::range_matched(u64 t) {
   if (!by_pattern()) return;
-  line_.begin(t, StepBy::option);
+  line_.begin(t, StepBy::range);
   line_.confirm(t);
   in_range_ = true;
 }

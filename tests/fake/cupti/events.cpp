@@ -1,4 +1,4 @@
-// The events and metrics of CUPTI up to 12, which PyTorch's libraries of that time are linked with: not supported.
+// CUPTI's events and metrics, which PyTorch's libraries for CUDA 12 are linked with: not supported.
 #include "calls.h"
 #include "results.h"
 
