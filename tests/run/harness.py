@@ -240,9 +240,21 @@ def what_is_left(directory):
 
 
 def descendants(pid):
-    children = [int(child) for path in pathlib.Path("/proc/%d/task" % pid).glob("*/children")
-                for child in path.read_text().split()]
+    children = []
+    for path in pathlib.Path("/proc/%d/task" % pid).glob("*/children"):
+        with contextlib.suppress(OSError):  # the thread has just ended
+            children += map(int, path.read_text().split())
     return children + [deeper for child in children for deeper in descendants(child)]
+
+
+def pythons_below(pid):
+    """The descendants that run Python."""
+    found = []
+    for child in descendants(pid):
+        with contextlib.suppress(OSError):  # it has just ended
+            if b"/bin/python" in pathlib.Path("/proc/%d/cmdline" % child).read_bytes().split(b"\0")[0]:
+                found.append(child)
+    return found
 
 
 def finish(process, logdir, timeout=HUNG):

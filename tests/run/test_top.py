@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from harness import TPROF, descendants, recordings, settle, start, tprof, wait_for
+from harness import TPROF, descendants, pythons_below, recordings, settle, start, tprof, wait_for
 from terminal import LEAVES, Terminal
 
 FOREVER = "1000000"
@@ -410,8 +410,7 @@ CONTAINER = ["unshare", "--pid", "--uts", "--fork", "--kill-child", "--mount-pro
 def test_a_program_in_a_container_is_found_by_its_number_outside(tmp_path):
     inside = {"wrapper": [*CONTAINER, 'hostname inside; "$@"; exit $?', "-"], "env": {"TRAIN_PAUSE": "0.01"}}
     with running(["train.py", FOREVER], tmp_path / "log", {"TPROF_SCHEDULE": ""}, **inside) as outer:
-        outside = [pid for pid in descendants(outer.pid)
-                   if b"/bin/python" in pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")[0]][0]
+        outside = pythons_below(outer.pid)[0]
         number = pathlib.Path("/proc/%d/status" % outside).read_text().split("NSpid:")[1].split("\n")[0].split()
         assert number[0] == str(outside) and number[-1] != number[0]
         for subject in (outside, tmp_path / "log"):

@@ -1,6 +1,5 @@
 """What asks for a trace before its time: tprof trigger, the signal, a slow step, no memory."""
 import os
-import pathlib
 import select
 import signal
 import statistics
@@ -10,7 +9,7 @@ import pytest
 
 import flights
 from flights import is_gapless, numbers, progress
-from harness import descendants, finish, load_traces, recordings, run, tprof, trace_files, wait_for
+from harness import descendants, finish, load_traces, pythons_below, recordings, run, tprof, trace_files, wait_for
 
 PACED = {"NUMBERED_PAUSE": "0.01"}
 
@@ -88,8 +87,7 @@ def test_a_program_in_a_container_is_asked_from_outside(by, namespace, tmp_path,
     shell = ["/bin/sh", "-c", '"$@"; exit $?', "-"]
     process, path = flights.start(tmp_path, logdir, 0, env=PACED, wrapper=[*namespace, *shell])
     wait_for(lambda: progress(path) > 1500, what="steps")
-    (program,) = [pid for pid in descendants(process.pid)
-                  if b"/bin/python" in pathlib.Path("/proc/%d/cmdline" % pid).read_bytes().split(b"\0")[0]]
+    (program,) = pythons_below(process.pid)
     assert asked(program if by == "pid" else logdir).stdout == "asked process %d for a trace\n" % program
     traced(logdir)
     end(process, logdir)
