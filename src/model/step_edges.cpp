@@ -159,9 +159,10 @@ void StepEdges::add_rests() {
     const StepEdge& edge = edges_[i];
     if (!edge.leaves_rest || edge.end_ns >= end_ns_) continue;
     i64 limit = std::min(i + 1 < edges_.size() ? edges_[i + 1].begin_ns : end_ns_, window_end(edge));
-    if (double(limit - edge.end_ns) <= kLeastRest * double(edge.end_ns - edge.begin_ns)) continue;
+    bool stated = edge.step && edge.step->by == StepBy::range;  // the user has said where it ends
+    if (double(limit - edge.end_ns) <= (stated ? 0 : kLeastRest * double(edge.end_ns - edge.begin_ns))) continue;
     u32 tid = edge.step ? edge.step->tid : edge.stretch->tid;
-    bool between = edge.step && edge.step->by == StepBy::range && i + 1 < edges_.size() && edges_[i + 1].step;
+    bool between = stated && i + 1 < edges_.size() && edges_[i + 1].step;
     StretchKind kind = between ? StretchKind::between : StretchKind::after_loop;
     StretchInfo rest{kind, counts[between]++, 0, 0, 0, 0, 0, 0, tid};
     rests.push_back({edge.end_ns, limit, false, nullptr, &between_.emplace_back(rest)});

@@ -89,6 +89,8 @@ TEST(StepEnds, ARangeThatTheUserNamesIsAStep) {
     auto ranges = [&](const std::string& tokens, End how = End::exit) { return ends(tokens, how, true, source); };
     EXPECT_EQ(ranges("nRFBrnRFOrnn"), "n 0RFB b0:rn 1RFO a0:rnn");
     EXPECT_EQ(ranges("RFrRFrRFrn"), "0RF b0:r 1RF b1:r 2RF a0:rn");
+    std::string long_one = "R" + times(200, "F");
+    EXPECT_EQ(ranges(long_one + "rRFrn"), "0" + long_one + " b0:r 1RF a0:rn") << "however little lies between";
     EXPECT_EQ(ranges("RFnRRFrnrnn"), "0RFn 1R 2RF a0:rnrnn") << "ranges in each other";
     EXPECT_EQ(ranges("RFrnRFn", End::killed), "0RF b0:rn 1>RFn") << "one that has not ended";
   }
