@@ -1,6 +1,13 @@
 #include "kineto/collectives.h"
 
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/dtypes.h"
 #include "kineto/names.h"
+#include "model/communication.h"
+#include "model/input_cursor.h"
 
 namespace tprof::kineto {
 namespace {
@@ -47,6 +54,35 @@ bool shares_kernel(const std::vector<Collective>& all, size_t i) {
   return (i > 0 && all[i - 1].gpu == all[i].gpu) || (i + 1 < all.size() && all[i + 1].gpu == all[i].gpu);
 }
 
+// What the inputs of record_param_comms say since torch 2.4, whatever their places.
+struct ParamComms {
+  explicit ParamComms(const Event& e) {
+    InputCursor inputs(e);
+    for (std::optional<Input> input; (input = inputs.next());) {
+      if (input->tag == InputTag::string && word.empty()) word = input->text;
+      if (input->tag == InputTag::tensor_list) tensors = *input;
+      if (input->tag == InputTag::integer) ranks = input->integer;
+    }
+  }
+
+  std::vector<Argument> arguments() const {
+    if (word.empty()) return {};
+    std::vector<Argument> out = {{kCollectiveName, std::string(word)}, {kGroupSize, std::to_string(ranks), true}};
+    if (tensors.elements == 0) {
+      out.push_back({kInElements, "0", true});
+      out.push_back({kOutElements, "0", true});
+      out.push_back({kCollectiveType, "Byte"});  // what torch says of no tensors
+    } else if (tensors.dtype != kDtypeUnknown) {
+      out.push_back({kCollectiveType, std::string(dtype_word(tensors.dtype))});
+    }
+    return out;
+  }
+
+  std::string_view word;
+  Input tensors;
+  i64 ranks = 0;  // the last number
+};
+
 }  // namespace
 
 CollectiveArguments::CollectiveArguments(const Model& model) : model_(model) {
@@ -55,14 +91,37 @@ CollectiveArguments::CollectiveArguments(const Model& model) : model_(model) {
     if (c.gpu != kNone && !shares_kernel(model.collectives, i)) by_kernel_.emplace(c.gpu, &c);
     if (c.gpu == kNone || c.by_nccl) by_event_.emplace(c.wire != kNone ? c.wire : c.op, &c);
   }
+  move_to_param_comms();
+}
+
+void CollectiveArguments::move_to_param_comms() {
+  const std::vector<std::string>& names = model_.names;
+  auto name = u32(std::find(names.begin(), names.end(), kParamComms) - names.begin());
+  if (name == names.size()) return;
+  param_comms_ = name;
+  std::set<u32> moved;
+  for (u32 i = 0; i < model_.events.size(); i++) {
+    const Event& e = model_.events[i];
+    if (e.name != name || by_event_.count(i)) continue;
+    if (!starts_collective(ParamComms(e).word)) continue;
+    auto around = by_event_.end();
+    for (i32 p = e.parent; p >= 0 && around == by_event_.end(); p = model_.events[u32(p)].parent)
+      around = by_event_.find(u32(p));
+    if (around == by_event_.end()) continue;
+    moved.insert(around->first);
+    by_event_.emplace(i, around->second);
+  }
+  for (u32 op : moved) by_event_.erase(op);
 }
 
 std::vector<Argument> CollectiveArguments::of_event(u32 index) const {
   std::vector<Argument> out = found(by_event_, index);
-  if (out.empty()) return out;
-  u32 gpu = by_event_.at(index)->gpu;
-  if (gpu != kNone && model_.gpu[gpu].correlation)
+  if (u32 gpu = out.empty() ? kNone : by_event_.at(index)->gpu; gpu != kNone && model_.gpu[gpu].correlation)
     out.push_back({kKernelCorrelation, std::to_string(model_.gpu[gpu].correlation), true});
+  if (model_.events[index].name != param_comms_) return out;
+  for (Argument& said : ParamComms(model_.events[index]).arguments())
+    if (std::none_of(out.begin(), out.end(), [&](const Argument& a) { return a.key == said.key; }))
+      out.push_back(std::move(said));
   return out;
 }
 

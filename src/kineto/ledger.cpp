@@ -30,7 +30,7 @@ Json steps_of(const Model& model) {
                                                                   : kind;
   if (!none) {
     out["kind"] = kind;
-    out["steps"] = {model.steps.front().number, model.steps.back().number};
+    out["steps"] = {{"first", model.steps.front().number}, {"last", model.steps.back().number}};
     out["count"] = counted.steps;
   }
   out["counted"] = counted_text(counted);

@@ -42,10 +42,18 @@ inline bool is_old_backend_label(std::string_view name) {
   return false;
 }
 
+// Where torch says what it asks NCCL for, in the operator that starts it.
+constexpr std::string_view kParamComms = "record_param_comms";
+
+// Whether that operator, by its word for what is asked, starts a collective.
+inline bool starts_collective(std::string_view word) {
+  return word != "wait" && word != "init" && word != "end_coalescing";
+}
+
 // Operators that start a collective or wait for one; they do no work of their own on the host.
 inline bool is_collective_op(std::string_view name) {
   return name.starts_with("c10d::") || name.starts_with("_c10d_functional::") ||
-         name.starts_with("c10d_functional::") || name == "record_param_comms";
+         name.starts_with("c10d_functional::") || name == kParamComms;
 }
 
 }  // namespace tprof

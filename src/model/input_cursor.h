@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <optional>
+#include <string_view>
 
 #include "base/dtypes.h"
 #include "base/sizes.h"
@@ -18,6 +19,7 @@ struct Input {
   i64 integer = -1;
   u64 object = 0;
   bool yes = false;
+  std::string_view text;  // of a string, up to what is recorded of it
 };
 
 class InputCursor {
@@ -65,6 +67,7 @@ class InputCursor {
     if (input.tag == InputTag::integer) memcpy(&input.integer, payload, 8);
     if (input.tag == InputTag::object) memcpy(&input.object, payload, 8);
     if (input.tag == InputTag::boolean) input.yes = head.count;
+    if (input.tag == InputTag::string) input.text = {payload, head.count};
     return input;
   }
 

@@ -121,9 +121,13 @@ Table kernels_table(const Kernels& kernels, bool by_op, RuleSet rules) {
     return Value("[" + std::to_string(of[0]) + ", " + std::to_string(of[1]) + ", " + std::to_string(of[2]) + "]");
   };
   auto time = [&](const char* key, const char* title, int leaves, auto get) {
+    bool rounds =
+        !by_op || key == std::string_view("mean_duration");  // the plugin; the others are as the trace has them
     if (plugin)
-      c.add(key, (std::string(title) + " Duration (us)").c_str(), Unit::micros, leaves,
-            [get](auto& r) { return micros(double(get(r))); });
+      c.add(key, (std::string(title) + " Duration (us)").c_str(), Unit::micros, leaves, [get, rounds](auto& r) {
+        auto ns = i64(get(r));
+        return rounds || ns % 1000 == 0 ? Value(micros(double(get(r)))) : Value(double(ns) / 1000);
+      });
     else
       c.add(key, title, Unit::time, leaves, [get](auto& r) { return i64(std::llround(double(get(r)))); });
   };

@@ -1,14 +1,12 @@
 """Jobs of several ranks, and what torch_tb_profiler's own code answers for them and for ranges of memory: makes
 plugin_views.json anew, after a change in the traces below:
 
-    TB_PLUGIN=<tb_plugin of pytorch/kineto> /usr/bin/python3 tests/golden/plugin_views.py
+    PYTHONPATH=<tb_plugin of pytorch/kineto> $(tests/pip/install viewers)/bin/python tests/golden/plugin_views.py
 
-It needs pandas, numpy and absl (Debian: python3-pandas, python3-absl) and no TensorBoard. `plugin_views.py record` makes
-the traces of REAL anew by running those jobs; the answers must be made anew after it.
+`plugin_views.py record` makes the traces of REAL anew by running those jobs; the answers must be made anew after it.
 """
 import gzip
 import json
-import os
 import pathlib
 import sys
 import tempfile
@@ -178,5 +176,4 @@ def record():
 if __name__ == "__main__":
     if sys.argv[1:] == ["record"]:
         sys.exit(record())
-    sys.path.insert(0, os.environ["TB_PLUGIN"])
     (HERE / "plugin_views.json").write_text(json.dumps(answers(), indent=1) + "\n")

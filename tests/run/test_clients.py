@@ -45,6 +45,15 @@ def test_htas_overlay_finds_the_event_for_its_table_of_names(events):
     assert len([e for e in events if "PyTorch Profiler" in e["name"] and e["pid"] == "Spans"]) == 1
 
 
+def test_the_plugin_can_add_its_counters(tmp_path):
+    """torch_tb_profiler 0.4.3 takes the last bracket of a trace of GPUs for the end of its events and adds to them there."""
+    directory = tmp_path / "runs[1]"
+    directory.mkdir()
+    text = gzip.open(gpu.make_trace(directory, BUILD)).read()
+    found = json.loads(text[:text.rfind(b"]")] + b', {"ph": "C"}]}')["traceEvents"]
+    assert found == json.loads(text)["traceEvents"] + [{"ph": "C"}]
+
+
 def test_engines_that_fold_case_can_tell_the_args_of_an_event_apart(events):
     for e in events:
         keys = [key.lower() for key in e.get("args", {})]

@@ -39,9 +39,7 @@ Collective collective_of(ReadState& state, const EventFields& f) {
 // collective, too.
 static bool starts_nccl(const Model& model, const Collective& said) {
   const std::string& name = model.name_of(model.events[said.op]);
-  if (nccl_function(name)) return true;
-  const std::string& word = model.names[said.name];
-  return name == "record_param_comms" && word != "wait" && word != "init" && word != "end_coalescing";
+  return nccl_function(name) || (name == kParamComms && starts_collective(model.names[said.name]));
 }
 
 // Operators that call NCCL.
@@ -78,8 +76,9 @@ void find_stated_collectives(ReadState& state, const std::vector<u32>& event_at)
     said.gpu = kernel == kernels.end() || stated_twice ? kNone : kernel->second;
     said.by_nccl = starts_nccl(model, said);
     auto at = found.find(said.op);
-    if (at == found.end() && said.by_nccl)  // of the operator around it, which states nothing
-      if (i32 parent = model.events[said.op].parent; parent >= 0) at = found.find(u32(parent));
+    // Else that of an operator around it, which states nothing.
+    for (i32 i = said.op; at == found.end() && said.by_nccl && (i = model.events[u32(i)].parent) >= 0;)
+      at = found.find(u32(i));
     if (at != found.end()) {
       said.op = all[at->second].op;
       said.wire = all[at->second].wire;

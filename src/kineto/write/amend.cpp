@@ -25,9 +25,9 @@ std::string amended(const std::string& tail, const std::string& path) {
   std::string before = tail.substr(0, at), key = std::string("\"") + kTraceName + "\": ";
   if (size_t name = before.rfind(key); name != before.npos) {
     size_t value = name + key.size();
-    before.replace(value, before.find(",\n", value) - value, json_ascii(path));
+    before.replace(value, before.find(",\n", value) - value, json_closing(path));
   }
-  return before + "\"" + kLedger + "\": " + json_ascii_spaced(end[kLedger]) + "\n}\n";
+  return before + "\"" + kLedger + "\": " + json_closing(end[kLedger]) + "\n}\n";
 }
 
 }  // namespace

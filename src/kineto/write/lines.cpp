@@ -42,6 +42,12 @@ std::string json_ascii_spaced(const Json& value) {
   return out + "}";
 }
 
+std::string json_closing(const Json& value) {
+  std::string out;
+  for (char c : json_ascii_spaced(value)) c == ']' ? out.append("\\u005d") : out.append(1, c);
+  return out;
+}
+
 Lines::Lines(const Model& model, OutputFile& out)
     : model_(model), out_(out), first_external_id_(first_external_id(model)), names_(model.names.size()) {
   rows_.reserve(model.threads.size());

@@ -130,6 +130,8 @@ void TraceWriter::put_header() {
   line(kHostName, model_.host);
   line(kDisplayTimeUnit, "ms");
   line(kBaseTime, model_.base_time_ns);
+  stacks_.put_table();
+  stacks_.put_samples();
   out_.put("  \"traceEvents\": [");
 }
 
@@ -321,12 +323,10 @@ void TraceWriter::put_tail() {
     out_.put("}");
   }
   out_.put("\n  ],\n");
-  stacks_.put_table();
-  stacks_.put_samples();
   out_.put("  \"traceName\": ");
-  out_.put(json_ascii(path_));
+  out_.put(json_closing(path_));
   out_.put(",\n  \"tprof\": ");
-  out_.put(json_ascii_spaced(ledger_of(model_)));
+  out_.put(json_closing(ledger_of(model_)));
   out_.put("\n}\n");
 }
 

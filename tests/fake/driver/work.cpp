@@ -11,7 +11,7 @@
 namespace sim {
 namespace {
 
-constexpr u32 kMaxThreads = 1024, kLaunchKernelCbid = 307;
+constexpr u32 kMaxThreads = 1024;
 constexpr u64 kLoading_ns = 20000;
 
 // A symbol of the program: in the global scope, else in the library that the kernel comes from.
@@ -161,15 +161,6 @@ int Engine::launch(const Launch& launch) {
   node.launch = launch;
   if (capture(launch.stream, std::move(node))) return kSuccess;
 
-  // The runtime's launch is made of the driver's; as with the real ones, CUPTI sees both under one correlation.
-  Call inner;
-  inner.domain = Domain::driver;
-  inner.cbid = kLaunchKernelCbid;
-  inner.name = "cuLaunchKernel";
-  inner.symbol = launch.kernel->name.c_str();
-  Listener* listener = listener_;
-  bool nested = listener != nullptr && correlation() != 0;
-  if (nested) enter(inner);
   Op op;
   {
     Guard guard(mutex_);
@@ -177,8 +168,7 @@ int Engine::launch(const Launch& launch) {
     mark(launch.stream, &op, launch.begin, launch.duration_ns);
   }
   run(launch, launch.arguments);
-  if (listener != nullptr) listener->op(op);
-  if (nested) leave(inner);
+  if (Listener* listener = listener_) listener->op(op);
   return kSuccess;
 }
 
