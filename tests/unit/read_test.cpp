@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "analysis/tables/operators.h"
 #include "analysis/time/overview.h"
 #include "base/error.h"
 #include "kineto/inputs.h"
@@ -288,6 +289,33 @@ TEST_F(ReadTest, arrows_tie_the_innermost_forward_operator_to_the_backward_node)
     EXPECT_EQ(m.name_of(m.events[m.pairs[0].forward]), "aten::addmm");
     EXPECT_EQ(m.name_of(m.events[m.pairs[0].backward]), "AddmmBackward0");
     EXPECT_EQ(plugin.arrows.size(), cat == std::string("fwdbwd") ? 2u : 0u);  // the plugin knows one word
+  }
+}
+
+// As torch.profiler writes a launch of the runtime whose part in the driver is seen, too.
+TEST_F(ReadTest, a_launch_with_two_heads_of_its_arrow_is_one_launch) {
+  auto arrow = [](const char* phase, const char* pid, const char* tid, const char* ts) {
+    return std::string(R"({"ph": ")") + phase + R"(", "id": 9, "pid": )" + pid + ", \"tid\": " + tid +
+           ", \"ts\": " + ts + R"(, "cat": "ac2g", "name": "ac2g"})";
+  };
+  std::string both = R"({"External id": 3, "correlation": 9})";
+  std::string outer = range("cuda_runtime", "cudaLaunchKernel", "120", "10", both);
+  std::string inner = range("cuda_driver", "cuLaunchKernel", "122", "5", both);
+  for (const std::string& calls : {outer + "," + inner, inner + "," + outer}) {
+    Model m = read_events(range("cpu_op", "aten::mm", "110", "50", "{\"External id\": 3}") + "," + calls + "," +
+                          arrow("s", "7", "1", "120") + "," + arrow("s", "7", "1", "122") + "," +
+                          arrow("f", "0", "7", "140") +
+                          R"(,{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 140, "dur": 20,)"
+                          R"( "args": {"External id": 3, "correlation": 9, "device": 0, "stream": 7}})");
+    ASSERT_EQ(m.gpu.size(), 1u);
+    ASSERT_EQ(m.calls.size(), 2u);
+    ASSERT_NE(m.gpu[0].call, kNone);
+    EXPECT_EQ(m.names[m.calls[m.gpu[0].call].name], "cudaLaunchKernel");
+    ASSERT_GE(m.gpu[0].op, 0);
+    EXPECT_EQ(m.name_of(m.events[size_t(m.gpu[0].op)]), "aten::mm");
+    Operators found = operators(m, build_op_tree(m), OperatorKey::name);
+    ASSERT_EQ(found.rows.size(), 1u);
+    EXPECT_EQ(found.rows[0].device_total_ns, 20'000);
   }
 }
 
