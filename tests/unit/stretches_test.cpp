@@ -310,7 +310,7 @@ TEST_F(BeforeTrainingTest, WrittenLateItSaysSoAtOnce) {
   Json words = read_summary(result.traces[0].path).ledger["step"];
   EXPECT_EQ(words["before_training"], true);
   EXPECT_EQ(words["counted"], "2 inference steps (a call each), counted before the program began to train");
-  EXPECT_EQ(words["steps"], Json({1, 2}));
+  EXPECT_EQ(words["steps"], (Json{{"first", 1}, {"last", 2}}));
   words = read_summary(result.traces[1].path).ledger["step"];
   EXPECT_FALSE(words.contains("before_training"));
   EXPECT_EQ(words["counted"], "2 training steps (an update each)");
