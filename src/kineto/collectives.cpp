@@ -54,21 +54,22 @@ bool shares_kernel(const std::vector<Collective>& all, size_t i) {
   return (i > 0 && all[i - 1].gpu == all[i].gpu) || (i + 1 < all.size() && all[i + 1].gpu == all[i].gpu);
 }
 
-// What the inputs of record_param_comms say since torch 2.4, whatever their places.
+// What the inputs of record_param_comms say. The size of the group is the last number behind the word, since torch 2.2.
 struct ParamComms {
   explicit ParamComms(const Event& e) {
     InputCursor inputs(e);
     for (std::optional<Input> input; (input = inputs.next());) {
       if (input->tag == InputTag::string && word.empty()) word = input->text;
       if (input->tag == InputTag::tensor_list) tensors = *input;
-      if (input->tag == InputTag::integer) ranks = input->integer;
+      if (input->tag == InputTag::integer && !word.empty()) ranks = input->integer;
     }
   }
 
   std::vector<Argument> arguments() const {
     if (word.empty()) return {};
-    std::vector<Argument> out = {{kCollectiveName, std::string(word)}, {kGroupSize, std::to_string(ranks), true}};
-    if (tensors.elements == 0) {
+    std::vector<Argument> out = {{kCollectiveName, std::string(word)}};
+    if (ranks > 0) out.push_back({kGroupSize, std::to_string(ranks), true});
+    if (tensors.tag == InputTag::none || tensors.elements == 0) {
       out.push_back({kInElements, "0", true});
       out.push_back({kOutElements, "0", true});
       out.push_back({kCollectiveType, "Byte"});  // what torch says of no tensors
@@ -80,7 +81,7 @@ struct ParamComms {
 
   std::string_view word;
   Input tensors;
-  i64 ranks = 0;  // the last number
+  i64 ranks = 0;  // 0: not said
 };
 
 }  // namespace
@@ -105,7 +106,8 @@ void CollectiveArguments::move_to_param_comms() {
     if (e.name != name || by_event_.count(i)) continue;
     if (!starts_collective(ParamComms(e).word)) continue;
     auto around = by_event_.end();
-    for (i32 p = e.parent; p >= 0 && around == by_event_.end(); p = model_.events[u32(p)].parent)
+    i32 p = e.parent;  // torch before 2.9 starts a communicator in the first operator that needs it
+    for (; p >= 0 && model_.events[u32(p)].name != name && around == by_event_.end(); p = model_.events[u32(p)].parent)
       around = by_event_.find(u32(p));
     if (around == by_event_.end()) continue;
     moved.insert(around->first);

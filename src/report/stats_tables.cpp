@@ -121,8 +121,8 @@ Table kernels_table(const Kernels& kernels, bool by_op, RuleSet rules) {
     return Value("[" + std::to_string(of[0]) + ", " + std::to_string(of[1]) + ", " + std::to_string(of[2]) + "]");
   };
   auto time = [&](const char* key, const char* title, int leaves, auto get) {
-    bool rounds =
-        !by_op || key == std::string_view("mean_duration");  // the plugin; the others are as the trace has them
+    // By operator the plugin rounds the mean alone; the others are as the trace has them.
+    bool rounds = !by_op || key == std::string_view("mean_duration");
     if (plugin)
       c.add(key, (std::string(title) + " Duration (us)").c_str(), Unit::micros, leaves, [get, rounds](auto& r) {
         auto ns = i64(get(r));

@@ -41,8 +41,8 @@ SHORT = ["gpt.py fused flash bfloat16", "graph.py", "resnet.py"]
 LONG = ["gpt.py", "gpt.py foreach math float16", "streams.py", "lstm.py", "linalg.py", "memory.py", "compiled.py",
         "compiled.py reduce-overhead"]
 ALL = [*map(Program, SHORT), *(pytest.param(program, marks=pytest.mark.full) for program in [
-    *map(Program, LONG), Program("ddp.py", 2), Program("ddp.py", 4),
-    *(Program(words, where=harness.SIMULATED[1]) for words in [*SHORT, *LONG[:4]])])]
+    *map(Program, LONG), *(Program("ddp.py", ranks, where) for where in harness.SIMULATED for ranks in (2, 4)),
+    *(Program(words, where=harness.SIMULATED[1]) for words in SHORT + LONG)])]
 
 
 def name_of(program):
@@ -103,9 +103,9 @@ def runs(request, tmp_path_factory):
 def operator(trace, work):
     """The name of the operator that launched it. Inductor makes a range for each kernel of Triton's, named as the kernel,
     and a label "## Call CompiledFxGraph" around all of a graph, but only for torch.profiler: there the operator is the
-    one around these. Labels of a program's own are no operators; torch.profiler sees none by NVTX."""
+    one around these, as where a label is the innermost range. torch.profiler sees none of a program's labels by NVTX."""
     found = trace.operator_of(work)
-    if found and found["name"] == work["name"]:
+    if found and (found["name"] == work["name"] or found["cat"] != "cpu_op"):
         found = min((e for e in trace.operators if e["tid"] == found["tid"] and e is not found and e["cat"] == "cpu_op" and
                      traces.begin_ns(e) <= traces.begin_ns(found) and traces.end_ns(e) >= traces.end_ns(found)),
                     key=lambda e: e["dur"], default=None)
@@ -137,9 +137,12 @@ def test_what_is_not_simulated_is_named_in_one_line(tmp_path):
 
 
 def test_the_program_is_not_disturbed(runs):
-    """The same words as alone, which are what the program knows of its steps and of its memory."""
-    assert [result.stdout for result in runs.profiled] == [result.stdout for result in runs.bare]
-    assert all(result.stdout for result in runs.bare)
+    """The same words as alone, which are what the program knows of its steps and of its memory. With several ranks it depends
+    on who is late whether a block can be used again before another one is needed."""
+    def words(result):
+        return re.sub(r"peak memory .*", "", result.stdout) if len(runs.bare) > 1 else result.stdout
+
+    assert list(map(words, runs.profiled)) == list(map(words, runs.bare)) and all(map(words, runs.bare))
 
 
 def test_steps(runs):
@@ -182,25 +185,26 @@ def test_waiting(runs):
 COMMUNICATION = ("Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size", "Seq", "Process Group Name")
 
 
-def stated(trace):
+def stated(trace, torchs):
     """What torch says of each collective. It exchanges the sizes of an all_gather; our word has no underscore (that of the
-    operator c10d::allreduce_); before the group has a name torch knows it by another."""
+    operator c10d::allreduce_). What starts no collective belongs to no group for us; torch 2.8 does not say Seq."""
+    known = set().union(*(e["args"] for e in torchs.operators if e["name"] == "record_param_comms"))
     out = Counter()
     for event in trace.operators:
         if event["name"] == "record_param_comms":
-            said = {key: event["args"].get(key) for key in COMMUNICATION}
+            said = {key: event["args"].get(key) for key in COMMUNICATION if key in known}
             said["Collective name"] = said["Collective name"].replace("_", "")
-            if said["Collective name"] == "init":
-                del said["Seq"], said["Process Group Name"]
             sizes = sorted((said.pop("In msg nelems"), said.pop("Out msg nelems")))
+            if sizes[1] == 0:
+                said = {key: said[key] for key in ("Collective name", "dtype", "Group size")}
             out[str((sizes, sorted(said.items())))] += 1
     return out
 
 
 def test_collectives(runs):
     for ours, theirs in runs.both():
-        assert differences.counters("collective", stated(ours), stated(theirs)) == []
-        assert bool(stated(ours)) == (len(runs.ours) > 1)
+        assert differences.counters("collective", stated(ours, theirs), stated(theirs, theirs)) == []
+        assert bool(stated(ours, theirs)) == (len(runs.ours) > 1)
 
 
 def test_the_validator_of_torch_finds_nothing(runs, tmp_path):
@@ -216,6 +220,6 @@ def test_the_validator_of_torch_finds_nothing(runs, tmp_path):
 
 
 def test_memory_of_the_device(runs):
-    for result, ours in zip(runs.bare, runs.ours):
+    for result, ours in zip(runs.profiled, runs.ours):
         peak = int(re.search(r"^peak memory (\d+)$", result.stdout, re.MULTILINE).group(1))
         assert max(event["args"]["Total Allocated"] for event in ours.memory()) == peak

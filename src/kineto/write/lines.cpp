@@ -44,7 +44,12 @@ std::string json_ascii_spaced(const Json& value) {
 
 std::string json_closing(const Json& value) {
   std::string out;
-  for (char c : json_ascii_spaced(value)) c == ']' ? out.append("\\u005d") : out.append(1, c);
+  bool in_text = false, escaped = false;
+  for (char c : json_ascii_spaced(value)) {
+    in_text ^= c == '"' && !escaped;
+    escaped = c == '\\' && !escaped;
+    c == ']' && in_text ? out.append("\\u005d") : out.append(1, c);
+  }
   return out;
 }
 

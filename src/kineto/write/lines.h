@@ -13,8 +13,8 @@ namespace tprof::kineto {
 // Like json_ascii(), with the blanks that HTA's search for `"rank": N` needs.
 std::string json_ascii_spaced(const Json& value);
 
-// The same without any `]`, for what follows traceEvents: torch_tb_profiler 0.4.3 takes the last one in a trace of GPUs
-// for the end of traceEvents, and adds its counters there. `value` holds no array.
+// The same without a `]` in its texts, for what follows traceEvents: torch_tb_profiler 0.4.3 takes the last one in a
+// trace of GPUs for the end of traceEvents, and adds its counters there. So `value` should hold no array either.
 std::string json_closing(const Json& value);
 
 class Lines {
