@@ -42,7 +42,8 @@ def gloo_window(name, home):
 
 def on_gpus(name, home):
     program = GPU_JOBS[name]
-    done = test_simulated_torch.start_ranks(program, harness.machine(program.where), home, "run")
+    done = test_simulated_torch.start_ranks(program, harness.machine(program.where), home, "run",
+                                            options={**test_simulated_torch.OPTIONS, "TPROF_WITH_MODULES": "1"})
     assert all(result.returncode == 0 for result in done), done[0].stderr
     return traces_of(result.logdir for result in done)
 
@@ -211,6 +212,29 @@ def test_kernels_are_what_tensorboard_shows(shown):
                 test_stats.assert_rows([list(row.values()) for row in one["rows"]], rows,
                                        lambda row: tuple(map(str, row[:parts])))
                 assert len(rows) == len(one["rows"])
+
+
+MODULE = ["name", "occurences", "operators", "host_duration", "self_host_duration", "device_duration",
+          "self_device_duration", "avg_duration"]
+
+
+def nested(nodes, depth=0):
+    for node in nodes:
+        yield [depth, *(node[key] for key in MODULE)]
+        yield from nested(node["children"], depth + 1)
+
+
+@pytest.mark.full
+def test_modules_are_what_tensorboard_shows(shown, job):
+    board, directory = shown
+    on_gpu = any(e.get("cat") == "cuda_runtime" for e in job[0].ranges)  # whose modules are recorded
+    assert ("Module" in board.ask("views", run=board.run)) == on_gpu
+    for worker, one in ours(directory, "stats", "--by", "module").items():
+        if one["rows"]:
+            theirs = list(nested(board.of(worker, "module")["data"]))
+            assert len(theirs) == len(one["rows"])
+            for row, known in zip(one["rows"], theirs):
+                test_stats.assert_same([row[key] for key in ("depth", *MODULE)], known, known)
 
 
 @pytest.mark.full

@@ -9,6 +9,7 @@ def told(**known):
     on the device says nothing, but it must be the same with and without a profiler."""
     torch.cuda.synchronize()
     known["peak memory"] = torch.cuda.max_memory_allocated()
+    known["peak memory reserved"] = torch.cuda.max_memory_reserved()
     known["allocations"] = torch.cuda.memory_stats()["allocation.all.allocated"]
     for name, value in known.items():
         print(name, value)
