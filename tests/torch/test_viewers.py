@@ -1,9 +1,9 @@
 """Traces of tprof in the viewers that people install: TensorBoard with its plugin (torch_tb_profiler 0.4.3) and HTA, as pip
 has them (tests/pip/viewers.txt). Jobs on real gloo, and pip's PyTorch for CUDA on the simulated CUDA, on 1 and 4 GPUs.
 
-The plugin as published, in 2023, lacks what it was given until it was deleted: it knows neither the category
+The plugin as published, in 2023, lacks what it was given until it was deleted: it knows neither the categories
 `cuda_runtime` (so that it shows no time of the device for operators, whoever made the trace; pytorch/kineto pull request
-1166) nor user annotations. LAST makes it read these; what it says without is looked at, too.
+1166) and `fwdbwd` nor user annotations. LAST makes it read these; what it says without is looked at, too.
 """
 import contextlib
 import gzip
@@ -83,15 +83,19 @@ def test_every_collective_of_a_window_lies_in_a_step(window):
 
 AS_PUBLISHED = "import tensorboard.main; tensorboard.main.run_main()"
 LAST = """
-from torch_tb_profiler.profiler import trace
-known = trace.create_trace_event
+from torch_tb_profiler.profiler import data, trace
+known, init = trace.create_trace_event, data.RunProfileData.__init__
 def create_trace_event(event, *more):
     annotation = trace.EventTypeMap.get(event.get("cat", "").lower()) == trace.EventTypes.USER_ANNOTATION
     if annotation and not event["name"].startswith("ProfilerStep#"):
         return trace.OperatorEvent(trace.EventTypes.USER_ANNOTATION, event)
     return known(event, *more)
+def start(self, worker, span, trace_json):
+    for event in trace_json["traceEvents"]:
+        event.update({"cat": "forward_backward"} if event.get("cat") == "fwdbwd" else {})
+    init(self, worker, span, trace_json)
 trace.EventTypeMap["cuda_runtime"] = trace.EventTypes.RUNTIME
-trace.create_trace_event = create_trace_event
+trace.create_trace_event, data.RunProfileData.__init__ = create_trace_event, start
 """ + AS_PUBLISHED
 
 
@@ -181,12 +185,13 @@ def test_the_overview_is_what_tensorboard_shows(shown):
 @pytest.mark.full
 def test_tensorboard_as_published_takes_every_trace(job, tmp_path):
     with tensorboard(AS_PUBLISHED, job, tmp_path) as (board, directory):
+        said = json.loads(harness.tprof("stats", "--by", "op", "--json", directory).stdout)["workers"]
+        operators = {one["worker"]: {row["name"]: row["calls"] for row in one["rows"]} for one in said}
         for worker, one in ours(directory, "overview").items():
             total, = board.of(worker, "overview")["performance"]
             assert one["average_step_time_us"] == test_overview.close(total["value"])
             theirs = board.of(worker, "operation/table", group_by="Operation")["data"]
-            mine = {row["name"]: row["calls"] for row in ours(directory, "stats", "--by", "op")[worker]["rows"]}
-            assert all(mine[row["name"]] == row["calls"] for row in theirs) and theirs
+            assert all(operators[worker][row["name"]] == row["calls"] for row in theirs) and theirs
             assert board.of(worker, "trace")
     assert not re.search("WARNING|ERROR|Traceback", board.said()), board.said()
 
