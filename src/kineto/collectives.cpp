@@ -104,11 +104,8 @@ void CollectiveArguments::move_to_param_comms() {
   for (u32 i = 0; i < model_.events.size(); i++) {
     const Event& e = model_.events[i];
     if (e.name != name || by_event_.count(i)) continue;
-    if (!starts_collective(ParamComms(e).word)) continue;
-    auto around = by_event_.end();
-    i32 p = e.parent;  // torch before 2.9 starts a communicator in the first operator that needs it
-    for (; p >= 0 && model_.events[u32(p)].name != name && around == by_event_.end(); p = model_.events[u32(p)].parent)
-      around = by_event_.find(u32(p));
+    if (e.parent < 0 || !starts_collective(ParamComms(e).word)) continue;
+    auto around = by_event_.find(u32(e.parent));
     if (around == by_event_.end()) continue;
     moved.insert(around->first);
     by_event_.emplace(i, around->second);

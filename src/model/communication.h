@@ -45,9 +45,10 @@ inline bool is_old_backend_label(std::string_view name) {
 // Where torch says what it asks NCCL for, in the operator that starts it.
 constexpr std::string_view kParamComms = "record_param_comms";
 
-// Whether that operator, by its word for what is asked, starts a collective.
+// Whether that operator, by its word for what is asked, starts a collective. Torch 2.8 exchanges the id of a
+// communicator in the first operator that needs it.
 inline bool starts_collective(std::string_view word) {
-  return word != "wait" && word != "init" && word != "end_coalescing";
+  return word != "wait" && word != "init" && word != "broadcastUniqueNCCLID" && word != "end_coalescing";
 }
 
 // Operators that start a collective or wait for one; they do no work of their own on the host.

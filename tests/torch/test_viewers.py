@@ -281,8 +281,6 @@ if (analysis.t.get_trace(0)["stream"] >= 0).any():
     answer["kernels"] = [[int(row["rank"]), row["name"], float(row["sum (us)"])] for _, row in kernels.iterrows()]
     answer["overlap"] = analysis.get_comm_comp_overlap(visualize=False)["comp_comm_overlap_pctg"].tolist()
     answer["launches"] = [len(table) for table in analysis.get_cuda_kernel_launch_stats(visualize=False).values()]
-    answer["busy"] = [float(row["compute_time(us)"] + row["non_compute_time(us)"])
-                      for _, row in analysis.get_temporal_breakdown(visualize=False).iterrows()]
 print("ANSWER", json.dumps(answer))
 """
 

@@ -383,6 +383,19 @@ TEST_F(ReadTest, collectives_of_kernels) {
   EXPECT_EQ(m.collectives[0].sequence, 4);
 }
 
+// As torch.profiler of 2.8 has it where a communicator is started.
+TEST_F(ReadTest, what_starts_a_communicator_is_no_collective) {
+  auto asked = [](const char* word, const char* ts, const char* dur, const char* elements) {
+    return range("cpu_op", "record_param_comms", ts, dur,
+                 std::string(R"({"Collective name": ")") + word + R"(", "In msg nelems": )" + elements + "}");
+  };
+  Model m = read_events(range("cpu_op", "c10d::allgather_", "10", "90") + "," + asked("all_gather", "20", "70", "5") +
+                        "," + asked("init", "30", "40", "0") + "," + asked("broadcastUniqueNCCLID", "40", "20", "0"));
+  ASSERT_EQ(m.collectives.size(), 1u);
+  EXPECT_EQ(m.names[m.collectives[0].name], "all_gather");
+  EXPECT_EQ(m.collectives[0].in_elements, 5);
+}
+
 TEST_F(ReadTest, a_collective_of_an_impossible_size_is_of_unknown_size) {
   for (const char* elements : {"9223372036854775807", "-9223372036854775808", "281474976710657"}) {
     Model m = read_events(all_reduce("100", elements));

@@ -76,9 +76,8 @@ void find_stated_collectives(ReadState& state, const std::vector<u32>& event_at)
     said.gpu = kernel == kernels.end() || stated_twice ? kNone : kernel->second;
     said.by_nccl = starts_nccl(model, said);
     auto at = found.find(said.op);
-    // Else that of an operator around it, which states nothing.
-    for (i32 i = said.op; at == found.end() && said.by_nccl && (i = model.events[u32(i)].parent) >= 0;)
-      at = found.find(u32(i));
+    if (at == found.end() && said.by_nccl)  // of the operator around it, which states nothing
+      if (i32 parent = model.events[said.op].parent; parent >= 0) at = found.find(u32(parent));
     if (at != found.end()) {
       said.op = all[at->second].op;
       said.wire = all[at->second].wire;

@@ -122,7 +122,7 @@ void Collector::call_back(Call& call, u32 site) {
                        call.name,
                        call.parameters,
                        site == 1 ? &call.result : nullptr,
-                       call.symbol,
+                       nullptr,  // the name of a kernel, which nobody here asks for
                        context,
                        context != nullptr ? context->id : 0,
                        &call.scratch,

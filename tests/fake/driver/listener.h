@@ -11,7 +11,6 @@ struct Call {
   u32 cbid = 0;
   const char* name = nullptr;
   const void* parameters = nullptr;
-  const char* symbol = nullptr;  // name of the kernel that is launched
   int result = 0;
   u32 correlation = 0;
   u64 begin = 0, end = 0, scratch = 0;
